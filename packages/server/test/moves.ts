@@ -49,7 +49,8 @@ export async function threeDatabases() {
     DATA_DIR: join(folder, 'data'),
     POOL_SIZE: '4',
     READ_BUDGET_MS: '60000',
-    LOG_LEVEL: 'silent',
+    // Only failures that nobody expects, whose cause a response does not say.
+    LOG_LEVEL: 'error',
     RATE_LIMIT_FACTOR: '0',
     WEBHOOK_ALLOW_LOOPBACK: 'on',
     PAYMENT_PROCESSOR: 'sandbox',

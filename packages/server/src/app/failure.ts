@@ -2,13 +2,12 @@ import type { Logger } from 'pino';
 import { Rejection } from '../contract/rejection.ts';
 import { LastAdministrator } from '../platform/auth/api-key-store.ts';
 import {
-  DatabaseUnavailable,
   DatabaseUpgraded,
   DiskFull,
+  isTemporary,
   OutcomeUnknown,
   TenantMoving,
   TimeBudgetExceeded,
-  TransactionConflict,
   WrongClock,
 } from '../platform/store/errors.ts';
 import type { Exchange } from '../wire/exchange.ts';
@@ -25,7 +24,7 @@ export function progressOf({ method }: Pick<Exchange, 'method'>): WriteProgress 
 export function toRejection(error: unknown, log: Logger, progress: WriteProgress = 'changes begun'): Rejection {
   if (error instanceof Rejection) return error;
   if (error instanceof LastAdministrator) return new Rejection('INVALID_STATE', error.message);
-  const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
+  const isUnavailable = isTemporary(error);
   const hasWritten = progress === 'changes committed';
   // The service also commits for itself, such as when it looks up a key or a tenant.
   if ((error instanceof OutcomeUnknown && progress !== 'no changes') || (isUnavailable && hasWritten)) {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { millisecondsOf } from '../contract/durations.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { databaseClock } from '../platform/database-clock.ts';
+import { retryLevel } from '../platform/store/errors.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { type ClockTask, createTick, nextMidnight, runDaily } from './clock.ts';
 import type { BackgroundService } from './job.ts';
@@ -192,7 +193,7 @@ async function runTasks(
       }
     } catch (error) {
       // As in real time, the next run makes up for it.
-      log.error({ err: error }, "Clock task failed while advancing a tenant's clock.");
+      log[retryLevel(error)]({ err: error }, "Clock task failed while advancing a tenant's clock.");
     }
   }
   return ran;

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
+import { retryLevel } from '../platform/store/errors.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
 import { type ClockLease, keepLease } from './clock-lease.ts';
 import { DueTable, type DueWork, startOfDay } from './due-work.ts';
@@ -192,7 +193,7 @@ export class Clock {
       return true;
     } catch (error) {
       metrics.clockTaskRan(task.name, 'failed');
-      log.error({ err: error }, 'Clock task failed; retrying in a minute.');
+      log[retryLevel(error)]({ err: error }, 'Clock task failed; retrying in a minute.');
       return false;
     } finally {
       this.#running.delete(key);

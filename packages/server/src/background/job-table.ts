@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { DatabaseUnavailable, TransactionConflict } from '../platform/store/errors.ts';
+import { isTemporary } from '../platform/store/errors.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Job } from './job.ts';
@@ -181,7 +181,7 @@ export class JobTable {
     const { rows } = await pRetry(() => this.#store.ownerStatements<{ changed: string }>(text, values), {
       retries: 4,
       minTimeout: 500,
-      shouldRetry: ({ error }) => error instanceof DatabaseUnavailable || error instanceof TransactionConflict,
+      shouldRetry: ({ error }) => isTemporary(error),
     });
     return new Set(rows.map(({ changed }) => changed));
   }

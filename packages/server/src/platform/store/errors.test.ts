@@ -2,7 +2,16 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testStore } from '../../../test/database.ts';
 import { insertOrg } from '../../../test/rows.ts';
-import { CheckViolation, DatabaseError, DatabaseUnavailable, ForeignKeyViolation, UniqueViolation } from './errors.ts';
+import {
+  CheckViolation,
+  DatabaseError,
+  DatabaseUnavailable,
+  ForeignKeyViolation,
+  retryLevel,
+  TenantMoving,
+  TransactionConflict,
+  UniqueViolation,
+} from './errors.ts';
 import type { Query } from './store.ts';
 
 const { store, tenantId } = await testStore();
@@ -50,6 +59,15 @@ test('a statement that waits too long for a lock is reported as an unavailable d
   const failure = await failureOf(sql`do $$ begin raise exception 'waited' using errcode = '55P03'; end $$`);
   expect(failure).toBeInstanceOf(DatabaseUnavailable);
   await store.ready();
+});
+
+test('work that is done again logs an error only if somebody has to act', async () => {
+  const temporary = [new TenantMoving(), new TransactionConflict('Concurrent transactions conflict.', '40001')];
+  expect(temporary.map(retryLevel)).toEqual(['warn', 'warn']);
+  expect([await failureOf(insertOrg(tenantId, 'taken')), new TypeError('x')].map(retryLevel)).toEqual([
+    'error',
+    'error',
+  ]);
 });
 
 test('no error contains the text of a statement or a value of a row', async () => {

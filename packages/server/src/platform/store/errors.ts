@@ -93,6 +93,16 @@ export class TransactionConflict extends DatabaseError {
   override readonly name = 'TransactionConflict';
 }
 
+/** Whether the same work may succeed later, without anybody's help. */
+export function isTemporary(error: unknown): error is DatabaseUnavailable | TransactionConflict {
+  return error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
+}
+
+/** The level at which a failure is logged whose work is done again. */
+export function retryLevel(error: unknown): 'warn' | 'error' {
+  return isTemporary(error) ? 'warn' : 'error';
+}
+
 /** A constraint of the schema rejected a row. `constraint` is its name in the migrations. */
 class ConstraintViolation extends DatabaseError {
   readonly constraint: string;

@@ -1,6 +1,6 @@
 import { withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, DatabaseUnavailable, DatabaseUpgraded, TransactionConflict } from './errors.ts';
+import { DatabaseError, DatabaseUpgraded, isTemporary } from './errors.ts';
 import { doneMigrations, type Migrations, newerMigrations } from './migrate.ts';
 
 /** How often readiness checks look for migrations, in milliseconds. */
@@ -68,5 +68,5 @@ export class SchemaCheck {
 /** Whether nothing handles the error, so that it would count as a defect. */
 function isUnexpected(error: unknown): error is DatabaseError {
   if (!(error instanceof DatabaseError) || 'constraint' in error) return false;
-  return !(error instanceof DatabaseUnavailable || error instanceof TransactionConflict);
+  return !isTemporary(error);
 }

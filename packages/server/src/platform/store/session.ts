@@ -10,7 +10,7 @@ import {
 import type { QueryConfig } from 'pg';
 import { databaseClock } from '../database-clock.ts';
 import type { Connection, Deadline, RunResult } from './connection.ts';
-import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
+import { type DatabaseUnavailable, isTemporary, type TransactionConflict } from './errors.ts';
 import type { StatementNames } from './statement-names.ts';
 
 /** A Kysely query: built by its query builder, or its `sql`. */
@@ -145,7 +145,7 @@ export class OpenTransaction extends OpenSession implements Transaction {
       return await super.execute(statement);
     } catch (error) {
       this.#hasFailed = true;
-      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#fatalError ??= error;
+      if (isTemporary(error)) this.#fatalError ??= error;
       throw error;
     }
   }

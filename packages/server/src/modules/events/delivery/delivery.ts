@@ -5,6 +5,7 @@ import { writeAsSystem } from '../../../background/write-as-system.ts';
 import type { Service } from '../../../entity/service.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
+import { retryLevel } from '../../../platform/store/errors.ts';
 import { eventsRecorded, partitionsDue } from '../../../platform/store/trace.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
@@ -211,7 +212,7 @@ class Runner implements Delivery {
     const running: Promise<void> = deliverPartition(partition, services)
       .catch((error) => {
         // It is leased again when its lease is no longer renewed.
-        this.#service.log.error(
+        this.#service.log[retryLevel(error)](
           { err: error, tenant: partition.tenantName, subscription: subscriptionId },
           'Deliveries of a subscription failed; retrying.',
         );

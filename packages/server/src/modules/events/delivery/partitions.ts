@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { DatabaseUnavailable } from '../../../platform/store/errors.ts';
+import { retryLevel } from '../../../platform/store/errors.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 
@@ -236,8 +236,7 @@ export class PositionAssigner {
       }
     } catch (error) {
       // The events stay where they are, and are found by the next look.
-      const level = error instanceof DatabaseUnavailable ? 'warn' : 'error';
-      this.#log[level]({ err: error }, 'Assigning event positions failed; retrying.');
+      this.#log[retryLevel(error)]({ err: error }, 'Assigning event positions failed; retrying.');
     } finally {
       this.#tenants.delete(tenantId);
     }
