@@ -29,6 +29,14 @@ export function readOptions<Config extends ParseArgsConfig>(
   }
 }
 
+/** Those whose names contain one of the texts, separated by commas. Without any, it says what there is, and ends with status 2. */
+export function namedLike<One extends { readonly name: string }>(texts: string, all: readonly One[]): One[] {
+  const found = all.filter(({ name }) => texts.split(',').some((text) => name.includes(text.trim())));
+  if (found.length > 0) return found;
+  console.error(`Nothing is named like ${texts}. There are: ${all.map(({ name }) => name).join('; ')}.`);
+  process.exit(2);
+}
+
 function usage({ options = {} }: ParseArgsConfig): string {
   const words = Object.entries(options).map(([name, { type, default: usual }]) => {
     if (type === 'boolean') return `--${name}`;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runOn, startNginx } from '@financial-automation/server/machine';
-import { readOptions } from '../../scripts/options.ts';
+import { namedLike, readOptions } from '../../scripts/options.ts';
 import type { AttackOrder, AttackReport } from './attacker.ts';
 import { attacks, drawMixture, type Mixture } from './attacks.ts';
 import { quantile } from './figures.ts';
@@ -26,7 +26,7 @@ const [seconds, rounds, mixtures] = [Number(values.seconds), Number(values.round
 const chosen: readonly Mixture[] =
   mixtures > 0
     ? Array.from({ length: mixtures }, (_, index) => drawMixture(Number(values.seed) + index))
-    : attacks.filter(({ name }) => name.includes(values.only)).map((one) => ({ name: one.name, of: [one] }));
+    : namedLike(values.only, attacks).map((one) => ({ name: one.name, of: [one] }));
 
 /** How long each attack lasts before it is measured, in milliseconds. */
 const warmUp = 5_000;

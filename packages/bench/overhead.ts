@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { runOn } from '@financial-automation/server/machine';
 import { Pool } from 'undici';
-import { readOptions } from '../../scripts/options.ts';
+import { namedLike, readOptions } from '../../scripts/options.ts';
 import { compareWithLast, type Measured, printTable, type Rounds } from './ratios.ts';
 import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts';
 import { addTenant, addUser, createDatabase, openService, settings, tokenOf } from './service.ts';
@@ -25,6 +25,8 @@ interface Running {
   readonly pool: Pool;
 }
 
+// Before the minutes that the start takes.
+const chosen = new Set(namedLike(values.only, scenarios('')).map(({ name }) => name));
 const rounds = Number(values.rounds);
 const connections = 8;
 const tenant = 'bench';
@@ -50,7 +52,7 @@ let last = 0;
 try {
   const { token, clientId } = await prepare();
   for (const name of values.stacks.split(',')) running.set(name, await start(name));
-  for (const scenario of scenarios(clientId).filter(({ name }) => name.includes(values.only)))
+  for (const scenario of scenarios(clientId).filter(({ name }) => chosen.has(name)))
     all[scenario.name] = await measure(scenario, token);
   compareWithLast(all, values.record);
 } finally {

@@ -39,6 +39,7 @@ it.each([
   [['scripts/start.ts', 'now'], /^Unexpected argument 'now'\. This command has no options\. Settings are .*PORT=4000/],
   [['scripts/test/nightly.ts', 'no such proof'], /^No proof has these words in its name: no such proof\./],
   [['scripts/breaking.ts', 'no.yaml', 'no.yaml'], /^no\.yaml cannot be read: .*no such file/],
+  [['packages/bench/overhead.ts', '--only', 'nothing'], /^Nothing is named like nothing\. There are: read by id; /],
   [['scripts/test/other-times.ts', '--from', 'noon'], /^--from must be a number\. The options are --from VALUE/],
 ])('%j says what is wrong', (words, sentence) => {
   const { status, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' });
