@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { styleText } from 'node:util';
 import type { RouteResult } from '@financial-automation/server/request-checks';
+import type { components } from '@financial-automation/spec';
 import { curl, exampleRequest } from '@financial-automation/spec/example-requests';
 import type { Contract, Operation } from '@financial-automation/spec/examples';
 
@@ -46,15 +47,8 @@ export function logLine(
   const time = styleText('dim', new Date().toTimeString().slice(0, 8));
   const more = styleText('dim', `${milliseconds.toFixed(0)} ms${prefer === undefined ? '' : `  prefers ${prefer}`}`);
   const line = `${time} ${styleText(color, String(status))} ${method?.padEnd(6)} ${url} ${more}`;
-  const { detail, errors = [{ in: '', pointer: '', detail }] }: Problem = Object(result.kind === 'json' && result.body);
-  const faults = status < 400 || prefer !== undefined ? [] : errors;
-  return [
-    line,
-    ...faults.map((fault) => styleText(color, `             ${fault.in} ${fault.pointer} ${fault.detail}`)),
-  ].join('\n');
-}
-
-interface Problem {
-  readonly detail?: string;
-  readonly errors?: readonly { readonly in: string; readonly pointer: string; readonly detail: string | undefined }[];
+  if (status < 400 || prefer !== undefined) return line;
+  const { detail, errors }: Partial<components['schemas']['Problem']> = Object(result.kind === 'json' && result.body);
+  const faults = errors?.map((fault) => `${fault.in} ${fault.pointer} ${fault.detail}`) ?? [detail];
+  return [line, ...faults.map((fault) => styleText(color, `             ${fault}`))].join('\n');
 }

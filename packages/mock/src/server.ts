@@ -1,6 +1,7 @@
 /** The mock over HTTP: the service's own checks of requests, and the contract's examples from Prism. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listen } from '@financial-automation/server/listen';
 import {
   checkByContract,
   documentAt,
@@ -36,16 +37,17 @@ const common = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Starts the mock. @throws Error with a sentence if the port is in use, and Node's if it is not allowed (`EACCES`) */
+/** Starts the mock. @throws Error with a sentence if it cannot listen on the port */
 export async function startMock({ port, host = '127.0.0.1', onResponse }: Options): Promise<RunningMock> {
   const { promise: ready, resolve: begin } = Promise.withResolvers<Prism>();
   const server = createServer(messages, async (request, response) => {
     const started = performance.now();
     const id = newId();
     try {
-      const result = await resultOf(await ready, urlOf(server), request, response).catch((error) =>
-        problemResult(rejectionOf(error), id),
-      );
+      const result = await resultOf(await ready, urlOf(server), request, response).catch((error) => {
+        const failure = new Rejection('INTERNAL_ERROR', `The mock failed: ${error}`);
+        return problemResult(error instanceof Rejection ? error : failure, id);
+      });
       await send(response, result, { ...common, 'x-request-id': id });
       onResponse?.(request, result, performance.now() - started);
     } catch (error) {
@@ -53,14 +55,7 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
       response.destroy();
     }
   });
-  try {
-    await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(port, host, resolve));
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-    throw new Error(
-      `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`,
-    );
-  }
+  await listen(server, host, port, 'PORT');
   // Prism takes seconds to start, which a port that is in use does not have to wait for.
   const prism = await startPrism(responseDocument()).catch((error) => {
     server.close();
@@ -74,10 +69,6 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
       await prism.close();
     },
   };
-}
-
-function rejectionOf(error: unknown): Rejection {
-  return error instanceof Rejection ? error : new Rejection('INTERNAL_ERROR', `The mock failed: ${error}`);
 }
 
 function urlOf(server: Server): string {

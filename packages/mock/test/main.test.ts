@@ -23,7 +23,7 @@ describe('pnpm mock', () => {
   it('rejects an invalid port', async () => {
     const run = start(['--port', 'http']);
     expect(await run.ended).toBe(2);
-    expect(run.output()).toMatch(/"http" is not a port\. Usage:/);
+    expect(run.output()).toMatch(/^--port must be a number\. The options are --port VALUE/);
   });
 });
 

@@ -33,7 +33,7 @@ afterAll(() => mock.close());
 it('explains what to do if the port is in use', async () => {
   const port = Number(new URL(mock.url).port);
   await expect(startMock({ port })).rejects.toThrow(
-    `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`,
+    `Port ${port} is in use. Stop the program that uses it, or set PORT to another port.`,
   );
 });
 
