@@ -21,7 +21,7 @@ import {
   type RowInput,
   type Service,
   type Tenant,
-  type Transaction,
+  type UnitOfWork,
 } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
@@ -60,7 +60,7 @@ export async function seedBilling(service: Service, tenant: Tenant, apiUserId: s
   await step((plan) => planSentMail(plan, overdue, { subject }, storyId('Mail', 1)));
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));
-  await asOperator(service, tenant, 'upsertRecords', (unit) => insertProgress(unit.transaction, tenant.id));
+  await asOperator(service, tenant, 'upsertRecords', (unit) => insertProgress(unit, tenant.id));
 }
 
 /** Reviews and approves drafts. @returns their invoices */
@@ -97,8 +97,14 @@ export function planSentMail(
 }
 
 /** Inserts work with the entry of the ledger that the examples of the contract read: entries get their IDs from the service. */
-async function insertProgress(transaction: Transaction, tenantId: number): Promise<void> {
+async function insertProgress(unit: UnitOfWork, tenantId: number): Promise<void> {
+  const { transaction } = unit;
   const id = newId();
+  // Triggers change their sums, and whoever follows the events must see that.
+  await unit.plan((plan) => {
+    plan.touch(client, clientId);
+    plan.touch(job, jobId);
+  });
   await transaction.all(sql`
     insert into wip_entry (tenant_id, id, system_ref, wip_type, client_id, job_id, work_date, amount, currency, posted_at)
     values (${tenantId}, ${id}, ${id}, 'PROGRESS', ${clientId}, ${jobId}, today() - 2, 75.00, 'USD', now())`);
@@ -106,6 +112,7 @@ async function insertProgress(transaction: Transaction, tenantId: number): Promi
     insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id, work_date)
     select tenant_id, ${storyId('LedgerEntry', 2)}, 'WIP', 'WORK', amount, currency, work_date, posted_at, client_id, job_id, id, work_date
     from wip_entry where tenant_id = ${tenantId} and id = ${id}`);
+  await unit.plan((plan) => plan.touch(wipEntry, id));
 }
 
 /** Plans a draft for each final state, oldest work first, and one that remains a draft. Each bills one row of work in progress. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
+import { unauditedChanges } from '../../test/audit-chain.ts';
 import { startMailSink } from '../../test/mail-sink.ts';
 import { tickOf } from '../../test/modules/pay.ts';
 import { isNightly } from '../../test/nightly.ts';
@@ -54,6 +55,10 @@ test('the workflows succeed', async () => {
     '',
   ]);
   expect(stdout).toContain('✓ w1-quote-to-cash');
+});
+
+test('the audit log has every change of the demo firm, and so the events that its followers get', async () => {
+  expect(await unauditedChanges(service.store, tenant.id)).toEqual([]);
 });
 
 /** Follows up on payments, as the clock does each minute, and on bank payments without the growing pauses. */
