@@ -11,7 +11,9 @@ export const zoneFreshness = 5_000;
 /** The subject of work: a tenant, or the owner of the tables, who cannot access rows of tenants. */
 export type Subject = { readonly tenantId: number } | 'owner';
 
-const snapshot = ' isolation level repeatable read, read only';
+const snapshot = 'begin isolation level repeatable read, read only';
+/** A statement after a lock must see what its last holder committed, whatever the default of the database or the user is. */
+const transaction = 'begin isolation level read committed';
 
 /** Sets the role, the tenant and the limits of work on a connection. */
 export interface Binding {
@@ -87,7 +89,7 @@ export function bindConnections(limits: Limits): Binding {
     },
     async begin(connection, subject, statements = '', isSnapshot = false) {
       await (subject === 'owner' ? prepare(connection) : bind(connection, subject.tenantId));
-      const start = `begin${isSnapshot ? snapshot : ''}`;
+      const start = isSnapshot ? snapshot : transaction;
       return connection.run({ text: `${start}; ${subject === 'owner' ? settingsOfOwner : settings}; ${statements}` });
     },
   };
@@ -100,7 +102,7 @@ export function bindConnections(limits: Limits): Binding {
 export function bindTransactions(limits: Limits): Binding {
   const begin = (subject: Subject, statementLimit: number, isSnapshot = false): string =>
     [
-      `begin${isSnapshot ? snapshot : ''}`,
+      isSnapshot ? snapshot : transaction,
       ...commonSettings(limits).map((setting) => `set local ${setting}`),
       `set local statement_timeout = ${statementLimit}`,
       ...(subject === 'owner'
@@ -180,5 +182,7 @@ function commonSettings(limits: Limits): string[] {
     `idle_in_transaction_session_timeout = ${limits.idleInTransaction}`,
     `timezone = 'UTC'`,
     `datestyle = 'ISO'`,
+    // Otherwise the database rejects every statement that a policy restricts.
+    'row_security = on',
   ];
 }

@@ -27,3 +27,14 @@ test('a user who may not assume the service role gets an error with the statemen
   await store.close();
   expect(logged).toEqual([expect.stringContaining('ALTER FUNCTION pg_catalog.textlike(text, text) LEAKPROOF;')]);
 });
+
+test('defaults that an administrator sets for the database do not change how transactions run', async () => {
+  await runOn(plain.href, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  await runOn(plain.href, `alter database ${name} set row_security = off`);
+  const settings = `select current_setting('transaction_isolation') as isolation, current_setting('row_security') as policies`;
+  for (const pooler of [undefined, 'transaction'] as const) {
+    const store = await openStore({ databaseUrl: databaseUrl(plain.href, name), pooler });
+    const { rows } = await store.ownerStatements(settings).finally(() => store.close());
+    expect(rows).toContainEqual({ isolation: 'read committed', policies: 'on' });
+  }
+});
