@@ -83,6 +83,8 @@ async function* responses(operationId: string, kind: Kind, caller: TestCaller) {
   const whole = { ...kind.body, deliveryUrl, operations: operationsOf(kind.body.entityType) };
   for (const [method, place, body] of requests[operationId]?.(id, whole) ?? [])
     yield { id, request: `${method} ${place} ${JSON.stringify(body)}`, ...(await caller.call(method, place, body)) };
+  // The number of active ones is limited.
+  await service.call('DELETE', `${path}/${id}`);
 }
 
 /** By day, each operation is tried with the filtered kinds and a part of the others, which together are all. */
