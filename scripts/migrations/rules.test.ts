@@ -52,6 +52,21 @@ test.each([
     `${inTransaction}alter table client alter column a set not null;`,
     /reads all of client/,
   ],
+  [
+    'a constraint that an interrupted run leaves behind',
+    `${onItsOwn}alter table client add constraint c check (a > 0) not valid;`,
+    /drop the constraint if it exists/,
+  ],
+  [
+    'a column that an interrupted run leaves behind',
+    `${onItsOwn}alter table client add column a text;`,
+    /add the column if it does not exist/,
+  ],
+  [
+    'a value that the version before does not write',
+    `${inTransaction}alter table client add constraint c check (a is not null and b is not null) not valid;`,
+    /one release later/,
+  ],
   ['a lock of a table', `${inTransaction}lock table client;`, /lock a whole table/],
   ['a column that is dropped', `${inTransaction}alter table client drop column a;`, /one release later/],
   ['a table that is renamed', `${inTransaction}alter table client rename to customer;`, /one release later/],
@@ -74,6 +89,14 @@ test.each([
     `${onItsOwn}drop index concurrently if exists i;\ncreate index concurrently i on time_entry (id);`,
   ],
   ['a constraint for new rows', `${inTransaction}alter table client add constraint c check (a > 0) not valid;`],
+  [
+    'a constraint that the next run replaces',
+    `${onItsOwn}alter table client drop constraint if exists c; alter table client add constraint c check (a > 0) not valid;`,
+  ],
+  [
+    'a value that must be there with another one',
+    `${inTransaction}alter table client add constraint c check (a is null or b is not null) not valid;`,
+  ],
   ['a validation on its own', `${onItsOwn}alter table client validate constraint c;`],
   [
     'rows in batches',

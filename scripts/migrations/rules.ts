@@ -100,6 +100,22 @@ const rules: readonly Rule[] = [
       ? undefined
       : `A constraint of ${table} must be added as "not valid", and be validated by a later statement without transaction.`;
   },
+  ({ text }, { file, statements }) => {
+    const [, table = '', what = '', name = ''] =
+      /^alter table (?:only )?(\w+) add (constraint|column) (?!if not exists )(\w+)/.exec(text) ?? [];
+    if (table === '' || file.inTransaction) return undefined;
+    if (what === 'column') return `A run that was interrupted has added ${name}: add the column if it does not exist.`;
+    return statements.some((one) => one.text === `alter table ${table} drop constraint if exists ${name}`)
+      ? undefined
+      : `A run that was interrupted has added ${name}: drop the constraint if it exists, first.`;
+  },
+  ({ text }, { file, created }) => {
+    const [, table = ''] =
+      /^alter table (?:only )?(\w+) .*\badd constraint \w+ check \(.*\bis not null\b/.exec(text) ?? [];
+    return table === '' || created.has(table) || file.contracts !== undefined || /\bor\b|\bcase\b|=/.test(text)
+      ? undefined
+      : `The version before writes rows of ${table} without a value. Require it one release later, in a file with the line "-- contracts: <version that writes it>".`;
+  },
   ({ text }, { file }) =>
     /\bvalidate constraint\b/.test(text) && file.inTransaction
       ? 'A constraint must be validated in a file with the line "-- without transaction": its locks would be held meanwhile.'

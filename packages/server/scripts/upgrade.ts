@@ -16,7 +16,7 @@ import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
 import { findServer } from '../test/postgres-setup.ts';
 
 /** The commit of the last version that was in use, which has the last migration from before the baseline. */
-const versions = ['711be138'] as const;
+const versions = ['6ba29bc3'] as const;
 
 const { values } = readOptions({
   options: {

@@ -15,7 +15,7 @@ test('operator migrate › shows the plan, applies it, and a server that only ch
   const plan = await linesOf(true);
   expect(plan.slice(0, 2)).toEqual([
     expect.stringMatching(new RegExp(`^${size} migrations? (?:is|are) pending:$`)),
-    '  0714_baseline',
+    '  0718_baseline',
   ]);
   expect(plan.at(-1)).toBe('Nothing was changed. Run the command without --plan to apply them.');
   await expect(openStore({ databaseUrl, migrations: 'check' })).rejects.toThrow(

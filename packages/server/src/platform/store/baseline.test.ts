@@ -29,11 +29,11 @@ test('a database from before the baseline is rejected without one of its migrati
   expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
   const rename = (from: string, to: string) =>
     before.query('update schema_expansion set name = $2 where name = $1', [from, to]);
-  await rename('0713_second_primary_client', 'other');
+  await rename('0717_work_of_engagements', 'other');
   await expect(migrate(before, migrations)).rejects.toThrow(
-    /lacks 0713_second_primary_client\. Export its tenants with that version, and import them into a new database\.$/,
+    /lacks 0717_work_of_engagements\. Export its tenants with that version, and import them into a new database\.$/,
   );
-  await rename('other', '0713_second_primary_client');
+  await rename('other', '0717_work_of_engagements');
   await migrate(before, migrations);
   expect(differences(described, await describeSchema(before))).toEqual([]);
   expect(await pendingMigrations(before, migrations)).toEqual([]);

@@ -13,9 +13,9 @@ export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('platform/store/migrate.ts')));
 /** The first migration: the files of `migrations/baseline/`, which create the schema of an empty database. */
-const baseline = '0714_baseline';
+const baseline = '0718_baseline';
 /** The last migration from before the baseline. A database that has it has the schema of the baseline. */
-const lastBefore = '0713_second_primary_client';
+const lastBefore = '0717_work_of_engagements';
 /** What such a database gets instead of the baseline. The version before does not notice it. */
 const nothing = '-- locks: none\n';
 /** The migrations that a program must know to use the database. */

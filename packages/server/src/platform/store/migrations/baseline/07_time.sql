@@ -176,6 +176,9 @@ create index wip_entry_client_id_index on wip_entry (tenant_id, client_id, work_
 -- Orders of searches of work in progress and of revisions. Without an index, a page of them sorts a million rows.
 create index wip_entry_posted_at_index on wip_entry (tenant_id, posted_at, id);
 create index wip_entry_time_entry_id_index on wip_entry (tenant_id, time_entry_id) where (time_entry_id is not null);
+-- The pages of an engagement and a task show their work.
+create index wip_entry_engagement_id_index on wip_entry (tenant_id, engagement_id) where (engagement_id is not null);
+create index wip_entry_task_id_index on wip_entry (tenant_id, task_id) where (task_id is not null);
 call refuse_merged('wip_entry', 'client_id');
 
 -- A person has at most 24 hours on a day. A reversal of another day's entry does not reduce the hours of its own day.

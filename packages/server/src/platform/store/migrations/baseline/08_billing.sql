@@ -236,6 +236,8 @@ create index invoice_refs_index on invoice using gin (tenant_id, invoice_number 
 -- What is owed as of a day, from its index alone.
 create index invoice_unpaid_index on invoice (tenant_id, client_id, due_date, id)
   include (currency, amount_due, invoice_date) where (status in ('POSTED', 'PARTIALLY_PAID'));
+-- The page of an engagement shows its invoices.
+create index invoice_engagement_id_index on invoice (tenant_id, engagement_id) where (engagement_id is not null);
 create index invoice_credited_invoice_id_index on invoice (tenant_id, credited_invoice_id) where (credited_invoice_id is not null);
 create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((overdue_at is null) and (status in ('POSTED', 'PARTIALLY_PAID')) and (document_type = 'INVOICE'));
 -- Other systems of two orgs may have used the same numbers.

@@ -149,7 +149,11 @@ create table ledger_work_month (
   -- The first and the last day of the work that is entered in the month.
   first_work_date date not null,
   last_work_date date not null,
+  -- The first and the last business date of the entries, by which figures of all clients and jobs are sorted.
+  first_business_date date,
+  last_business_date date,
   constraint ledger_work_month_business_date_agrees check (extract(day from business_date) = 1),
+  constraint ledger_work_month_business_dates_agree check (first_business_date is not null and last_business_date is not null),
   primary key (tenant_id, client_id, job_id, currency, business_date)
 ) with (fillfactor = 80);
 call protect_tenant_table('ledger_work_month', 'select, insert, update, delete');
@@ -306,14 +310,17 @@ begin
   select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
   insert into ledger_work_month as kept
-    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date,
+      first_business_date, last_business_date)
   select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
-    min(work_date), max(work_date)
+    min(work_date), max(work_date), min(business_date), max(business_date)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, client_id, job_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
       first_work_date = least(kept.first_work_date, excluded.first_work_date),
-      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date),
+      first_business_date = case when kept.first_business_date is not null then least(kept.first_business_date, excluded.first_business_date) end,
+      last_business_date = case when kept.last_business_date is not null then greatest(kept.last_business_date, excluded.last_business_date) end;
   return null;
 end
 $$;
@@ -342,14 +349,17 @@ begin
   delete from ledger_work_month m using (select distinct tenant_id, client_id from old_rows) moved
   where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id;
   insert into ledger_work_month as kept
-    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date,
+      first_business_date, last_business_date)
   select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
-    min(work_date), max(work_date)
+    min(work_date), max(work_date), min(business_date), max(business_date)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, client_id, job_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
       first_work_date = least(kept.first_work_date, excluded.first_work_date),
-      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date),
+      first_business_date = case when kept.first_business_date is not null then least(kept.first_business_date, excluded.first_business_date) end,
+      last_business_date = case when kept.last_business_date is not null then greatest(kept.last_business_date, excluded.last_business_date) end;
   return null;
 end
 $$;
