@@ -4,7 +4,7 @@ import { checkAccess } from '../../admission/access.ts';
 import { changeTenantSetting } from '../../admission/change-setting.ts';
 import { createKey } from '../../admission/create-key.ts';
 import { settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
-import { schemaOf } from '../../contract/contract.ts';
+import { allOperations, schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
@@ -181,6 +181,12 @@ const requestInputs = [
   { path: 'onlyFailed', schema: { type: 'boolean' }, isRequired: true },
 ];
 
+const summaries: ReadonlyMap<string, string> = new Map(allOperations.map(({ id, summary }) => [id, summary]));
+
+function summaryOf({ operation }: RecentRequest): string {
+  return summaries.get(operation) ?? operation;
+}
+
 export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { base, query, service, tenant } = visit;
   const id = query.get('requestId')?.trim() || undefined;
@@ -192,7 +198,7 @@ export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
     .map((request) => [
       when(tenant, request.receivedAt),
       status(request),
-      html`<a href="${base}/requests/${request.id}">${request.operation}</a>`,
+      html`<a href="${base}/requests/${request.id}">${summaryOf(request)}</a>`,
       request.problem?.code ?? none(),
       request.user,
       `${count(request.milliseconds)} ms`,
@@ -229,7 +235,7 @@ export async function requestPage(visit: ConsoleVisit, id: string): Promise<Cons
     durationMs: milliseconds,
   };
   return {
-    title: request.operation,
+    title: summaryOf(request),
     lead: html`<a href="${base}/requests">All requests</a>`,
     body: html`${card(['Request ', status(request)], fields(view, about, new Map([['requestId', { format: 'uuid' }]])))}
 ${problem !== null && card('Problem', [html`<p><strong>${problem.code}</strong>: ${problem.detail}</p>`, errors.length > 0 && table('Errors', ['Pointer', 'Detail'], errors)])}`,
