@@ -28,61 +28,103 @@ type Callback = (error?: Error | null) => void;
 /** The type of the message with which `pg` ends a connection. */
 const terminate = 'X'.charCodeAt(0);
 
-/**
- * A connection of `pg` to PGlite, which runs in its own thread. For `pg` it is a socket: ending it closes the database,
- * and destroying it terminates the thread, which PostgreSQL survives like `kill -9`.
- */
-export class PgliteSocket extends Duplex {
-  /**
-   * Resolves when the database is open, including recovery after a crash. Rejects with the reason if it does not open.
-   */
+/** The thread that runs PGlite. It opens its database whether or not a connection still waits for it. */
+export class PgliteThread {
+  /** Resolves when the database is open, including recovery after a crash. Rejects with the reason if it does not open. */
   readonly opened: Promise<void>;
   /** The thread has ended, so another one may open the same directory. */
   readonly ended: Promise<void>;
+  /** A connection uses it, or it has ended: no other connection can have it. */
+  isSpent = false;
   #worker: Worker | undefined;
+  #socket: PgliteSocket | undefined;
   #failure: Error | undefined;
+  #isClosing = false;
 
   /** @param start creates the thread, once no other one has the directory open */
   constructor(start: Promise<Worker>) {
-    super();
-    this.opened = new Promise((resolve, reject) => {
-      start.then(
-        (worker) => this.#listen(worker, resolve),
-        (error) => this.destroy(error),
-      );
-      this.once('error', reject);
-    });
-    // Failures of the socket are reported by its events; this prevents an unhandled rejection.
+    const open = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const fail = (error: Error) => {
+      this.isSpent = true;
+      open.reject(error);
+      this.#socket?.destroy(error);
+    };
+    start.then(
+      (worker) => this.#listen(worker, open.resolve, fail, end.resolve),
+      (error) => {
+        fail(error);
+        end.resolve();
+      },
+    );
+    this.opened = open.promise;
+    this.ended = end.promise;
+    // The connection that waits for it reports the failure; this prevents an unhandled rejection where none does.
     this.opened.catch(() => undefined);
-    this.ended = new Promise((resolve) => {
-      start.then(
-        (worker) => worker.once('exit', () => resolve()),
-        () => resolve(),
-      );
-    });
   }
 
-  #listen(worker: Worker, opened: () => void): void {
+  #listen(worker: Worker, opened: () => void, fail: (error: Error) => void, ended: () => void): void {
     this.#worker = worker;
     worker.on('message', (report: WorkerReport) => {
-      if (report instanceof Uint8Array) this.push(report);
+      if (report instanceof Uint8Array) this.#socket?.push(report);
       else if (report.kind === 'opened') opened();
       else this.#failure = unavailableBecause(report.sqlState, `PGlite stopped: ${report.reason}`);
     });
     worker.on('error', (error) =>
-      this.destroy(this.#failure ?? new DatabaseUnavailable(`PGlite stopped: ${reasonOf(error)}.`)),
+      fail(this.#failure ?? new DatabaseUnavailable(`PGlite stopped: ${reasonOf(error)}.`)),
     );
     worker.on('exit', () => {
-      if (!this.writableEnded) this.destroy(this.#failure ?? new DatabaseUnavailable('PGlite ended unexpectedly.'));
+      if (!this.#isClosing) fail(this.#failure ?? new DatabaseUnavailable('PGlite ended unexpectedly.'));
+      ended();
     });
-    if (this.destroyed) void worker.terminate();
+    if (this.#isClosing) this.close();
+  }
+
+  /** Gives the connection what the thread sends from now on. */
+  attach(socket: PgliteSocket): void {
+    this.#socket = socket;
+    this.isSpent = true;
+  }
+
+  send(request: Request, transferred: ArrayBuffer[] = []): void {
+    this.#worker?.postMessage(request, transferred);
+  }
+
+  /** Closes the database. */
+  close(): void {
+    this.#isClosing = true;
+    this.send('close');
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}
+
+/**
+ * A connection of `pg` to PGlite. For `pg` it is a socket: ending it closes the database, and destroying it terminates the thread,
+ * which PostgreSQL survives like `kill -9`. A thread that still opens its database is left to the next connection: if opening takes
+ * longer than a connection waits, the database would never open otherwise.
+ */
+export class PgliteSocket extends Duplex {
+  readonly #thread: PgliteThread;
+  #isAttached = false;
+
+  constructor(thread: PgliteThread) {
+    super();
+    this.#thread = thread;
   }
 
   /** Emits `connect` when the database is open, like a socket when the server has accepted it. */
   connect(): this {
-    this.opened.then(
-      () => this.emit('connect'),
-      () => undefined,
+    this.#thread.opened.then(
+      () => {
+        if (this.destroyed) return;
+        this.#isAttached = true;
+        this.#thread.attach(this);
+        this.emit('connect');
+      },
+      (error) => this.destroy(error),
     );
     return this;
   }
@@ -114,18 +156,19 @@ export class PgliteSocket extends Duplex {
   }
 
   #send(request: Uint8Array<ArrayBuffer>): void {
-    this.#worker?.postMessage(request satisfies Request, [request.buffer]);
+    this.#thread.send(request, [request.buffer]);
   }
 
   override _final(done: Callback): void {
-    this.#worker?.postMessage('close' satisfies Request);
-    void this.ended.then(() => {
+    this.#thread.close();
+    void this.#thread.ended.then(() => {
       this.push(null);
       done();
     });
   }
 
   override _destroy(error: Error | null, done: Callback): void {
-    void Promise.resolve(this.#worker?.terminate()).then(() => done(error));
+    if (this.#isAttached) void this.#thread.terminate().then(() => done(error));
+    else done(error);
   }
 }

@@ -15,6 +15,7 @@ import { smallDisk } from '../../../test/small-disk.ts';
 import { client } from '../../modules/clients/client.ts';
 import { conditionOf } from '../../query/where.ts';
 import type { Engine } from './engine.ts';
+import { silentLog } from './limits.ts';
 import { checkpointIfDue, openPglite } from './pglite.ts';
 import { serviceRole } from './role.ts';
 import { openStore, type Store } from './store.ts';
@@ -58,7 +59,7 @@ async function openedStore(): Promise<Store> {
 
 async function openedEngine(): Promise<Engine> {
   if (engine === undefined) await closeDatabase();
-  engine ??= await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  engine ??= await openPglite(dataDir, patientLimits, silentLog);
   return engine;
 }
 
@@ -126,6 +127,19 @@ nightlyTest?.(
     expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite ended: The disk .* is full/));
   },
 );
+
+test('a database that opens for longer than a connection waits is there for a later one', async () => {
+  await closeDatabase();
+  engine = await openPglite(dataDir, { ...patientLimits, connect: 100, firstConnect: 100 }, silentLog);
+  const { pool } = engine;
+  const connect = async () => (await pool.connect()).release();
+  await connect();
+  await engine.freeMemory?.();
+  let failures = 0;
+  await expect.poll(() => connect().catch(() => ++failures)).toBeUndefined();
+  expect(failures).toBeGreaterThan(0);
+  await closeDatabase();
+});
 
 test('a search by part of a name uses its index', async () => {
   const store = await openedStore();

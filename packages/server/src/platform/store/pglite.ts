@@ -12,7 +12,7 @@ import type { Engine } from './engine.ts';
 import { reasonOf } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
 import { lockDirectory } from './lock.ts';
-import { PgliteSocket, type WorkerInput } from './pglite-socket.ts';
+import { PgliteSocket, PgliteThread, type WorkerInput } from './pglite-socket.ts';
 import { resultTypes } from './result-types.ts';
 
 /** Pause after a failure to open the database, in milliseconds. */
@@ -81,10 +81,10 @@ async function createDatabase({ directory, wasm }: WorkerInput, log: StoreLog): 
   log.info(`Creating the database in ${directory}. This takes a few seconds, at the first start only.`);
   const unfinished = `${directory}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });
-  const socket = new PgliteSocket(Promise.resolve(startThread({ directory: unfinished, wasm })));
-  await socket.opened;
-  socket.end();
-  await socket.ended;
+  const thread = new PgliteThread(Promise.resolve(startThread({ directory: unfinished, wasm })));
+  await thread.opened;
+  thread.close();
+  await thread.ended;
   await restrictAccess(unfinished);
   await rename(unfinished, directory);
 }
@@ -103,21 +103,18 @@ async function openDatabase(
   log: StoreLog,
 ): Promise<Pick<Engine, 'pool' | 'listen' | 'check' | 'close'>> {
   let failure: { readonly error: unknown; readonly at: number } | undefined;
-  const openAfter = (previous: Promise<void>): PgliteSocket => {
-    const socket = new PgliteSocket(
+  const openAfter = (previous: Promise<void>): PgliteThread => {
+    const thread = new PgliteThread(
       previous.then(() => {
         if (failure !== undefined && performance.now() - failure.at < pauseAfterFailure) throw failure.error;
         failure = undefined;
         return startThread(input);
       }),
     );
-    socket.opened.then(
-      () => socket.once('error', (error) => log.warn(`PGlite ended: ${reasonOf(error)} Reopening on the next call.`)),
-      (error) => {
-        failure ??= { error, at: performance.now() };
-      },
-    );
-    return socket;
+    thread.opened.catch((error) => {
+      failure ??= { error, at: performance.now() };
+    });
+    return thread;
   };
 
   const notifications = new EventEmitter();
@@ -138,13 +135,15 @@ async function openDatabase(
 
   let latest = openAfter(Promise.resolve());
   await latest.opened;
-  let first: PgliteSocket | undefined = latest;
   const pool = new pg.Pool({
     max: 1,
     stream: () => {
-      if (first === undefined) latest = openAfter(latest.ended);
-      first = undefined;
-      return latest;
+      if (latest.isSpent) latest = openAfter(latest.ended);
+      const socket = new PgliteSocket(latest);
+      socket.once('connect', () =>
+        socket.once('error', (error) => log.warn(`PGlite ended: ${reasonOf(error)} Reopening on the next call.`)),
+      );
+      return socket;
     },
     ssl: false,
     user: 'postgres',
@@ -177,7 +176,7 @@ async function openDatabase(
     },
     async close() {
       await pool.end();
-      if (first !== undefined) first.end();
+      if (!latest.isSpent) latest.close();
       await latest.ended;
     },
   };
