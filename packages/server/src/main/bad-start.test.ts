@@ -13,7 +13,7 @@ import { isNightly, sampleOf } from '../../test/nightly.ts';
 import { commandLine, createTenantWithKeys, operate } from '../../test/operate.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
 import { embeddedBinaries, PostgresProcess } from '../../test/postgres-process.ts';
-import { overTcp, runOn } from '../../test/postgres-server.ts';
+import { databaseUrl, overTcp, runOn } from '../../test/postgres-server.ts';
 import { type Environment, type Finished, processEnvironment, runCli, spawnServer } from '../../test/process.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
 import { setSharedSetting } from '../operator/shared-settings.ts';
@@ -125,6 +125,12 @@ const onPostgres: typeof onBothEngines = {
     wrong({ DATABASE_URL: changedUrl({ search: 'sslmode=verify-full&sslrootcert=/nowhere.pem' }) }),
   'a database that does not exist': () => wrong({ DATABASE_URL: changedUrl({ pathname: '/nowhere' }) }),
   'a server of version 14': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('older') }),
+  'a database in which transactions only read': async () =>
+    wrong({ DATABASE_URL: (await strictServer()).urlOf('reading') }),
+  'a database of another encoding than UTF8': async () =>
+    wrong({ DATABASE_URL: databaseUrl((await strictServer()).urlOf('writing'), 'western') }),
+  'a search_path that does not begin with public': async () =>
+    wrong({ DATABASE_URL: (await strictServer()).urlOf('elsewhere') }),
   'a database that is not migrated': async () =>
     wrong({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
   'a clock that differs by more than 5 seconds': () =>
@@ -138,6 +144,7 @@ const onPostgres: typeof onBothEngines = {
   'a server that does not respond': () =>
     wrong({ DATABASE_URL: changedUrl({ port: silentPort }), CONNECT_TIMEOUT_MS: '1500' }),
   'a server with too many connections': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('limited') }),
+  'a standby': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('following') }),
 };
 
 /** The table of the run book: what is wrong, the sentence, and whether it is of one engine. */
@@ -247,6 +254,17 @@ async function startStrictServer(): Promise<StrictServer> {
     'create schema before authorization older',
     `create function before.current_setting(text) returns text language sql return '140011'`,
     'alter role older set search_path = before, pg_catalog',
+    // And whether it follows another server.
+    'create role following login',
+    'create schema behind authorization following',
+    'create function behind.pg_is_in_recovery() returns boolean return true',
+    'alter role following set search_path = behind, pg_catalog',
+    'create role reading login',
+    'alter role reading set default_transaction_read_only = on',
+    'create role elsewhere login',
+    'alter role elsewhere set search_path = nowhere',
+    `create database western encoding 'LATIN1' locale 'C' template template0`,
+    'create role writing login',
   );
   const { uid, gid } = await stat(join(server.folder, 'data/PG_VERSION'));
   const files = {
@@ -256,7 +274,9 @@ async function startStrictServer(): Promise<StrictServer> {
       'host all asked all scram-sha-256',
       'host all rejected all reject',
       'hostssl all encrypted all trust',
-      ...['admin', 'limited', 'older'].map((user) => `host all ${user} all trust`),
+      ...['admin', 'limited', 'older', 'following', 'reading', 'elsewhere', 'writing'].map(
+        (user) => `host all ${user} all trust`,
+      ),
     ].join('\n'),
   };
   for (const [name, text] of Object.entries(files)) {

@@ -4,7 +4,7 @@ import { bindConnections, bindTransactions } from './binding.ts';
 import { connectFailure, firstClient } from './connect-failure.ts';
 import { checkConnection, databaseTime, watchConnections, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, WrongClock } from './errors.ts';
+import { DatabaseError, ServerAway, WrongClock } from './errors.ts';
 import { type Limits, type StoreLog, silentLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
@@ -147,7 +147,7 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
   const started = performance.now();
   try {
     await first.connect();
-    const reading = await checkVersion(first);
+    const reading = await checkServer(first);
     if (pooler !== undefined) return reading;
     await second.connect();
     await checkConnections([first, second]);
@@ -159,17 +159,48 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
   }
 }
 
-/** @returns the time of the server */
-async function checkVersion(client: pg.Client): Promise<ClockReading> {
+interface ServerState {
+  readonly version: number;
+  readonly time: number;
+  readonly isStandby: boolean;
+  readonly readOnly: 'on' | 'off';
+  readonly encoding: string;
+  readonly schema: string | null;
+}
+
+/** @returns the time of the server. @throws DatabaseError if the service cannot use the database */
+async function checkServer(client: pg.Client): Promise<ClockReading> {
   const requestedAt = performance.now();
-  const { rows } = await client.query<{ version: number; time: number }>(
-    `select current_setting('server_version_num')::integer / 10000 as version, ${databaseTime} as time`,
+  const { rows } = await client.query<ServerState>(
+    `select current_setting('server_version_num')::integer / 10000 as version, ${databaseTime} as time,
+      pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') as "readOnly",
+      current_setting('server_encoding') as encoding, current_schema() as schema`,
   );
-  const { version = 0, time = 0 } = rows[0] ?? {};
-  if (version >= oldestVersion) return { database: time, requestedAt, arrivedAt: performance.now() };
-  throw new DatabaseError(
-    `The PostgreSQL server has version ${version}, and the service needs ${oldestVersion} or later. Upgrade the server, or set DATABASE_URL to another one.`,
-  );
+  const arrivedAt = performance.now();
+  const [state] = rows;
+  if (state === undefined) throw new Error('A select without a table returned no row.');
+  const { version, time, isStandby, readOnly, encoding, schema } = state;
+  if (version < oldestVersion)
+    throw new DatabaseError(
+      `The PostgreSQL server has version ${version}, and the service needs ${oldestVersion} or later. Upgrade the server, or set DATABASE_URL to another one.`,
+    );
+  if (isStandby)
+    throw new ServerAway(
+      'The PostgreSQL server is a standby. Promote it, or set DATABASE_URL to its primary; READ_DATABASE_URL names standbys.',
+    );
+  if (readOnly === 'on')
+    throw new DatabaseError(
+      'The database rejects writes: default_transaction_read_only is on. Run ALTER DATABASE … RESET default_transaction_read_only, and the same for the user (ALTER ROLE).',
+    );
+  if (encoding !== 'UTF8')
+    throw new DatabaseError(
+      `The database has the encoding ${encoding}, in which not all texts can be stored. Create one with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+    );
+  if (schema !== 'public')
+    throw new DatabaseError(
+      `The search_path of the user of DATABASE_URL leads to ${schema === null ? 'no schema' : `the schema ${schema}`}, and the tables are in public. Run ALTER ROLE … RESET search_path, and the same for the database (ALTER DATABASE).`,
+    );
+  return { database: time, requestedAt, arrivedAt };
 }
 
 /** Two concurrent connections have two server processes of their own. A pooler switches them. */
