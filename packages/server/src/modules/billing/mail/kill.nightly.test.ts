@@ -144,8 +144,8 @@ test('a process that is killed while it reminds: each client has one mail for ea
     isKilled = true;
     server.kill('SIGKILL');
   };
-  for (let days = 0; days < 20; ) {
-    const timer = setTimeout(kill, 200 * (kills + 1));
+  for (let days = 0; days < 20 || kills < maxKills; ) {
+    const timer = setTimeout(kill, 60 * (kills + 1));
     sink.behavior = kills % 2 === 0 ? { message: () => void kill() } : {};
     const failure = await call(server, '/api/v1/sandbox/clock', { advanceBy: 'P5D' }, sandbox).then(
       () => undefined,
