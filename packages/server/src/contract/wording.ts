@@ -6,6 +6,8 @@ import { propertiesOf, resolved } from './fields.ts';
 
 /** A longer list of names would not fit into a detail. */
 const maxListLength = 900;
+/** A longer list of names would hide what is wrong. */
+const maxExampleLength = 200;
 
 /** Every text of a request that must not be empty has this pattern, unless it has another one. */
 const notBlank = '\\S';
@@ -76,7 +78,17 @@ function isOfType({ keyword }: ErrorObject): boolean {
 
 function typeDetail(errors: readonly ErrorObject[]): string {
   const allowed = [...new Set(errors.flatMap(({ params }) => [params.type].flat()))];
-  return `The value must be ${either(allowed.map((type) => types[type] ?? type))}.`;
+  const [schema = {}] = errors.map(({ parentSchema }) => parentSchema as Schema);
+  return `The value must be ${either(allowed.map((type) => types[type] ?? type))}${exampleOf(schema, allowed)}.`;
+}
+
+/** What a value of another type should have been, if its schema says it in a few words. */
+function exampleOf(schema: Schema, allowed: readonly string[]): string {
+  const [example] = schema.examples ?? [];
+  if (allowed.includes('string') && typeof example === 'string') return `, such as ${JSON.stringify(example)}`;
+  const isChoice = allowed.includes('object') && schema.required === undefined;
+  const names = isChoice ? namesIn(schema).join(', ') : '';
+  return names !== '' && names.length <= maxExampleLength ? ` that has one or more of ${names}` : '';
 }
 
 /**
@@ -197,7 +209,7 @@ function oneOf(allowed: unknown, sent: unknown): string {
   if (values.length === 1) return JSON.stringify(values[0]);
   if (fits(values)) return `one of ${values.join(', ')}`;
   const meant = nearest(String(sent), values.map(String));
-  return `one of the allowed values${meant === undefined ? '' : `, such as ${meant}`}`;
+  return `one of the ${values.length} allowed values, such as ${meant ?? values.slice(0, 5).join(', ')}`;
 }
 
 function fits(names: readonly unknown[]): boolean {

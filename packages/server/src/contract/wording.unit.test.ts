@@ -24,7 +24,7 @@ test.each([
   ['SystemRef', '', 'The text must not be blank.'],
   ['Priority', 'URGENT', 'The value must be one of LOW, NORMAL, HIGH.'],
   ['Priority', 'LOW,HIGH', 'The value must be one of LOW, NORMAL, HIGH.'],
-  ['NullableMoney', 5, 'The value must be text or null.'],
+  ['NullableMoney', 5, 'The value must be text or null, such as "1250.00".'],
 ])('an invalid %s has one error, in the words of its schema', (schema, value, sentence) => {
   expect(detailsOf(schema, value)).toEqual([` ${sentence}`]);
 });

@@ -158,10 +158,21 @@ function impossible(machine: Machine, { from, to, open, isOpen }: Impossible): R
   const possible = namedOf(open, ({ to }) => [to]);
   const starts = namedOf(leading, ({ from }) => from);
   const hasConditions = [...open, ...leading].some(isConditional);
+  // A state from which the caller could go on, and to which something else leads.
+  const following = machine.transitions.filter(
+    (one) =>
+      one.events !== undefined &&
+      one.from.includes(from) &&
+      leading.some(({ from: starts }) => starts.includes(one.to)),
+  );
   const next = [
     ...(isFinal ? [`${from} is final.`] : []),
     ...(possible.length > 0 ? [`From ${from} it can become ${listed(possible)}.`] : []),
     ...(starts.length > 0 ? [`It can become ${to} from ${listed(starts)}.`] : []),
+    ...[...Map.groupBy(following, (one) => one.to)].map(
+      ([state, ways]) =>
+        `It becomes ${state} after: ${listed(ways.flatMap(({ events = [] }) => events.map(eventInWords)))}.`,
+    ),
     ...(hasConditions ? [`The description of ${machine.field} lists the conditions.`] : []),
   ];
   return new Rejection(
@@ -178,6 +189,11 @@ function namedOf(transitions: readonly StateTransition[], statesOf: (one: StateT
       ? `${state} (with conditions)`
       : state,
   );
+}
+
+/** `paymentUnapplied` is `payment unapplied`. */
+function eventInWords(event: string): string {
+  return event.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function isConditional({ conditions = [], requires = [] }: StateTransition): boolean {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { schemaOf } from '../../contract/contract.ts';
 import { invalid } from '../../contract/problem.ts';
 import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
+import { nearest } from '../../contract/wording.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { Context } from '../../entity/context.ts';
 import { visibleToWriter } from '../../entity/field-access.ts';
@@ -18,6 +19,7 @@ import { itemErrorOf } from './item-error.ts';
 import { type RecordItem, withOwnKeys } from './own-keys.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
+import { schemaUrls, type TypeExtension, typesWith } from './standard-types.ts';
 
 type WriteItem = components['schemas']['RecordWriteItem'];
 type WriteResult = components['schemas']['RecordWriteResult'];
@@ -175,7 +177,11 @@ function typeFor(
   { type: name, systemRef, source }: RecordItem,
 ): RecordType {
   if (type === undefined)
-    throw new Rejection('VALIDATION_ERROR', `Records of the type ${name} cannot be written here.`, '/type');
+    throw new Rejection(
+      'VALIDATION_ERROR',
+      `Records of the type ${name} cannot be written here. ${wayOut(name)}`.trim(),
+      '/type',
+    );
   if (!type.operations.includes(operation))
     throw new Rejection('VALIDATION_ERROR', `${name} records do not support ${operation}.`, '/type');
   if (type.writeRoles.length > 0) plan.requires(type.writeRoles, `Writing ${name} records`, '/type');
@@ -190,6 +196,15 @@ function typeFor(
   if (type.isCustom && systemRef === undefined)
     throw new Rejection('VALIDATION_ERROR', 'Records of custom types require a systemRef.', '/systemRef');
   return type;
+}
+
+/** Where rows of a type of the contract are written, or which type was probably meant. */
+function wayOut(name: string): string {
+  const extensions = Object.keys(schemaUrls) as TypeExtension[];
+  const own = extensions.find((extension) => typesWith(extension).has(name));
+  if (own !== undefined) return `Send them to ${schemaUrls[own].replace('/schema/', '')}.`;
+  const meant = nearest(name, typesWith('x-record').keys().toArray());
+  return meant === undefined ? '' : `Did you mean ${meant}?`;
 }
 
 /** Creates, updates or deactivates a record. @throws Rejection with a pointer relative to the item. */

@@ -121,7 +121,9 @@ test('each item fails independently, with its code and its pointer', async () =>
     'VALIDATION_ERROR /records/10/attributes/status',
     'good',
   ]);
-  expect(items[9]?.error?.detail).toBe('Records of the type WorkCode cannot be written here.');
+  expect(items[9]?.error?.detail).toBe(
+    'Records of the type WorkCode cannot be written here. Send them to /api/v1/codes.',
+  );
   expect(items[10]?.error?.detail).toBe('The value must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
 });
 
