@@ -160,7 +160,7 @@ export function browserTests(
 
       await menu.getByRole('link', { name: 'Requests' }).click();
       await check(page, 'requests');
-      await page.getByRole('link', { name: 'getClient' }).first().click();
+      await page.getByRole('link', { name: 'Get a client' }).first().click();
       await page.getByRole('heading', { name: 'Problem' }).waitFor();
       await check(page, 'request');
       for (const part of ['Secret of deliveries', 'API keys', 'Settings', 'Clock']) {
