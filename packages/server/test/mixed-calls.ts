@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createApp } from '../src/app/app.ts';
 import { readConfig } from '../src/app/read-config.ts';
@@ -118,11 +119,13 @@ export async function mixedCalls(
   }
 
   async function send(method: string, path: string, headers: Readonly<Record<string, string>>, body?: object) {
-    const response = await fetch(address + path, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    let response = await fetch(address + path, request);
+    // On a busy machine, a call may find no place.
+    while (response.status === 429) {
+      await pause(1_000 * Number(response.headers.get('Retry-After')));
+      response = await fetch(address + path, request);
+    }
     return { status: response.status, body: (await response.json()) as Body };
   }
 }
