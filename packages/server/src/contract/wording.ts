@@ -79,16 +79,16 @@ function isOfType({ keyword }: ErrorObject): boolean {
 function typeDetail(errors: readonly ErrorObject[]): string {
   const allowed = [...new Set(errors.flatMap(({ params }) => [params.type].flat()))];
   const [schema = {}] = errors.map(({ parentSchema }) => parentSchema as Schema);
-  return `The value must be ${either(allowed.map((type) => types[type] ?? type))}${exampleOf(schema, allowed)}.`;
+  return `The value must be ${either(allowed.map((type) => types[type] ?? type))}${exampleOf(schema, allowed)}`;
 }
 
 /** What a value of another type should have been, if its schema says it in a few words. */
 function exampleOf(schema: Schema, allowed: readonly string[]): string {
   const [example] = schema.examples ?? [];
-  if (allowed.includes('string') && typeof example === 'string') return `, such as ${JSON.stringify(example)}`;
+  if (allowed.includes('string') && typeof example === 'string') return `, such as ${JSON.stringify(example)}.`;
   const isChoice = allowed.includes('object') && schema.required === undefined;
   const names = isChoice ? namesIn(schema).join(', ') : '';
-  return names !== '' && names.length <= maxExampleLength ? ` that has one or more of ${names}` : '';
+  return names !== '' && names.length <= maxExampleLength ? `. The object can have: ${names}.` : '.';
 }
 
 /**

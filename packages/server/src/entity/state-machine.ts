@@ -169,9 +169,8 @@ function impossible(machine: Machine, { from, to, open, isOpen }: Impossible): R
     ...(isFinal ? [`${from} is final.`] : []),
     ...(possible.length > 0 ? [`From ${from} it can become ${listed(possible)}.`] : []),
     ...(starts.length > 0 ? [`It can become ${to} from ${listed(starts)}.`] : []),
-    ...[...Map.groupBy(following, (one) => one.to)].map(
-      ([state, ways]) =>
-        `It becomes ${state} after: ${listed(ways.flatMap(({ events = [] }) => events.map(eventInWords)))}.`,
+    ...[...Map.groupBy(following, ({ events = [] }) => listed(events.map(eventInWords)))].map(
+      ([events, ways]) => `It becomes ${listed(ways.map((one) => one.to))} after: ${events}.`,
     ),
     ...(hasConditions ? [`The description of ${machine.field} lists the conditions.`] : []),
   ];
