@@ -56,6 +56,8 @@ export interface Invoice {
   readonly relieved: readonly Relief[];
   covered: Cents;
   writtenOff: Cents;
+  /** Of its credit notes, wherever their credit is applied. */
+  credited: Cents;
   isVoided: boolean;
 }
 
@@ -64,7 +66,7 @@ export interface Payment {
   readonly id: string;
   readonly method: string;
   readonly amount: Cents;
-  readonly note: { readonly ref: string } | undefined;
+  readonly note: { readonly ref: string; readonly invoice: Invoice } | undefined;
   readonly allocations: Map<Invoice, Cents>;
   refunded: Cents;
   status: 'PENDING' | 'COMPLETED' | 'GONE';

@@ -43,7 +43,7 @@ export class MonthCredits {
     const notes = await this.#invoices.post(credited.map(({ ref }) => ref));
     const credits = await this.#month.calls.rows('payments', { creditNoteId: { _in: notes.map(({ id }) => id) } });
     const creditOf = new Map(credits.map((credit) => [credit.creditNoteId, credit]));
-    const applied = credited.flatMap(({ client, amount }, index) => {
+    const applied = credited.flatMap(({ client, invoice, amount }, index) => {
       const note = notes[index];
       const credit = creditOf.get(note?.id);
       if (note === undefined || credit === undefined) throw new Error('A credit note has a credit.');
@@ -52,12 +52,13 @@ export class MonthCredits {
         id: String(credit.id),
         method: 'CREDIT',
         amount,
-        note: { ref: String(note.systemRef) },
+        note: { ref: String(note.systemRef), invoice },
         allocations: new Map(),
         refunded: 0n,
         status: 'COMPLETED',
       };
       client.payments.push(payment);
+      invoice.credited += amount;
       this.#month.journal.add('CREDIT CREDIT_NOTE', amount);
       const parts = this.#month.random.chance(0.7)
         ? shareOut(amount, withoutPending(client))
@@ -84,6 +85,7 @@ export class MonthCredits {
     );
     for (const payment of voided) {
       this.#month.journal.add('CREDIT NOTE_VOID', -payment.amount);
+      if (payment.note) payment.note.invoice.credited -= payment.amount;
       payment.status = 'GONE';
     }
   }

@@ -49,7 +49,14 @@ export class MonthInvoices {
   }
 
   #addInvoice(client: Client, invoice: Pick<Invoice, 'ref' | 'id' | 'total' | 'relieved'>): void {
-    client.invoices.push({ ...invoice, month: this.#month.number, covered: 0n, writtenOff: 0n, isVoided: false });
+    client.invoices.push({
+      ...invoice,
+      month: this.#month.number,
+      covered: 0n,
+      writtenOff: 0n,
+      credited: 0n,
+      isVoided: false,
+    });
     this.#month.journal.add('RECEIVABLE INVOICE', invoice.total);
     for (const { billed, adjusted } of invoice.relieved) {
       this.#month.journal.add('WIP BILLED', -billed);
@@ -80,7 +87,12 @@ export class MonthInvoices {
   async writeOff(): Promise<void> {
     const lost = this.#month.chosen(
       this.#invoices.filter(
-        (invoice) => invoice.month <= this.#month.number - 3 && invoice.writtenOff === 0n && dueOn(invoice) > 0n,
+        (invoice) =>
+          invoice.month <= this.#month.number - 3 &&
+          invoice.writtenOff === 0n &&
+          dueOn(invoice) > 0n &&
+          // What is credited is not written off as well.
+          dueOn(invoice) + invoice.credited <= invoice.total,
       ),
       0.15,
     );
