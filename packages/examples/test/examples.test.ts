@@ -60,11 +60,11 @@ describe('warehouse-sync', () => {
     const changes = (rows: number) => `{ readAll: false, rows: ${rows}, deleted: 0 }`;
     const first = await run('warehouse-sync');
     expect(first[0]).toMatch(/^\{ readAll: true, rows: [1-9]\d+, deleted: 0 \}$/);
-    // What changed while another transaction ran, of whatever tenant, is read again.
+    // What changed while another transaction ran, of whatever tenant, is read again: that can be more than the one change.
     await expect.poll(async () => (await run('warehouse-sync'))[0]).toBe(changes(0));
     await writeClient('crm-91003', { name: 'Tern & Tide LLC' });
     const second = await run('warehouse-sync');
-    expect(second[0]).toBe(changes(1));
+    expect(second[0]).toMatch(/^\{ readAll: false, rows: [1-9], deleted: 0 \}$/);
     for (const [, ...totals] of [first, second]) {
       expect(totals.length).toBeGreaterThan(0);
       for (const total of totals)
