@@ -22,6 +22,9 @@ export class Load {
   #headers: Record<string, string> = {};
   #lastSuccess = performance.now();
   #isOver = false;
+  #underWay = 0;
+  /** Open while an act runs: between two, no request is under way. */
+  #gate = Promise.withResolvers<void>();
   #callers: Promise<void>[] = [];
 
   readonly #dispatcher: Agent;
@@ -54,21 +57,28 @@ export class Load {
 
   /** @param between how long each caller waits between two requests, in milliseconds */
   start(callers: number, between: number): void {
+    this.#gate.resolve();
     this.#callers = Array.from({ length: callers }, (_, index) => this.#call(index, between));
   }
 
   async end(): Promise<readonly Phase[]> {
     this.#isOver = true;
+    this.#gate.resolve();
     await Promise.all(this.#callers);
     return this.#phases;
   }
 
-  /** Runs an act of the month. It is over at the first success after it. */
+  /** Runs an act of the month. It is over at the first success after it, when what was sent meanwhile has a response. */
   async phase<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     this.#phases.push({ name, results: new Map(), longestGap: 0, longestRequest: 0, acknowledged: [] });
+    // The time between two acts is in neither of them.
+    this.#lastSuccess = performance.now();
+    this.#gate.resolve();
     const result = await work();
     const ended = performance.now();
     while (this.#lastSuccess < ended) await pause(10);
+    this.#gate = Promise.withResolvers();
+    while (this.#underWay > 0) await pause(10);
     const { longestGap, results } = this.#phases.at(-1) ?? {};
     console.info(
       `${name}: ${Math.round(longestGap ?? 0)} ms without a success, ${JSON.stringify([...(results ?? [])])}`,
@@ -98,7 +108,9 @@ export class Load {
 
   /** @returns whether it succeeded */
   async #send(path: string, body: object, more: Record<string, string> = {}): Promise<boolean> {
+    await this.#gate.promise;
     const phase = this.#phases.at(-1);
+    this.#underWay += 1;
     const sent = performance.now();
     const response = await fetch(this.#address + path, {
       method: 'POST',
@@ -109,6 +121,7 @@ export class Load {
     }).catch((error: Error) => error);
     const text = response instanceof Response ? await response.text().catch(String) : '';
     const now = performance.now();
+    this.#underWay -= 1;
     const result =
       response instanceof Response
         ? `${response.status}${response.headers.has('x-request-id') ? '' : ' of nginx'}`
