@@ -46,6 +46,8 @@ export interface Relief {
   readonly rows: ReadonlyMap<string, Cents>;
   readonly billed: Cents;
   readonly adjusted: Cents;
+  /** Whether an earlier invoice had billed a part. */
+  readonly wasPart: boolean;
 }
 
 export interface Invoice {

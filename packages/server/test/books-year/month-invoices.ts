@@ -189,7 +189,7 @@ export class MonthInvoices {
       if (amount <= 0n) return [];
       const isLess = isPart && amount < work.left;
       const adjusted = isLess ? 0n : amount - work.left;
-      const relief: Relief = { work, rows: new Map(work.rows), billed: amount, adjusted };
+      const relief: Relief = { work, rows: new Map(work.rows), billed: amount, adjusted, wasPart: work.isPart };
       return [lineOf(amount, { lineType, wipIds: [...work.rows.keys()], ...(isLess && { relief: 'PART' }) }, relief)];
     });
   }
@@ -208,7 +208,8 @@ export class MonthInvoices {
     for (const invoice of voided) {
       invoice.isVoided = true;
       this.#month.journal.add('RECEIVABLE VOID', -invoice.total);
-      for (const { work, rows, billed, adjusted } of invoice.relieved) {
+      for (const { work, rows, billed, adjusted, wasPart } of invoice.relieved) {
+        work.isPart ||= wasPart;
         for (const [id, amount] of rows) work.rows.set(id, amount);
         work.left += billed - adjusted;
         this.#month.journal.add('WIP UNBILLED', billed);
