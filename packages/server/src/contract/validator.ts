@@ -50,9 +50,10 @@ export function contractValidator(): Promise<ContractValidator> {
 export async function createContractValidator(
   compile: (ajv: Ajv2020, schema: object) => ValidateFunction = (ajv, schema) => ajv.compile(schema),
 ): Promise<ContractValidator> {
-  const all = lazily(() => contractAjv({ allErrors: true, useDefaults: true, verbose: true }));
-  const first = lazily(() => contractAjv({ allErrors: false, useDefaults: true, verbose: true }));
-  const responses = lazily(() => contractAjv({ allErrors: true, useDefaults: false, verbose: false }));
+  // At the start, so that the first callers do not wait for them.
+  const all = contractAjv({ allErrors: true, useDefaults: true, verbose: true });
+  const first = contractAjv({ allErrors: false, useDefaults: true, verbose: true });
+  const responses = contractAjv({ allErrors: true, useDefaults: false, verbose: false });
   const parameters = new Map<OperationId, { readonly declared: Parameters; readonly validate: ValidateFunction }>();
   const bodies = { all: new Map<OperationId, ValidateFunction>(), first: new Map<OperationId, ValidateFunction>() };
   /** By reference, which operations share for errors, or by the schema itself. */
@@ -61,7 +62,7 @@ export async function createContractValidator(
   const parametersFor = (operation: Operation) =>
     parameters.getOrInsertComputed(operation.id, () => {
       const declared = parametersOf(declarationsOf(operation));
-      return { declared, validate: compile(all(), declared.schema) };
+      return { declared, validate: compile(all, declared.schema) };
     });
   const validateBody = (operation: Operation, body: unknown, which: 'all' | 'first'): Finding[] => {
     if (operation.bodyLimit === null) return [];
@@ -69,7 +70,7 @@ export async function createContractValidator(
     const validate = bodies[which].getOrInsertComputed(operation.id, () => {
       const [, own] = declarationsOf(operation);
       const schema = withOpenItems(own?.requestBody?.content['application/json']?.schema ?? {});
-      return compile(which === 'all' ? all() : first(), schema);
+      return compile(which === 'all' ? all : first, schema);
     });
     return described(validate, body, '/body');
   };
@@ -96,7 +97,7 @@ export async function createContractValidator(
         return [
           { path: '/response', keyword: '', message: `The contract declares no ${contentType} with status ${status}.` },
         ];
-      const validate = ofResponses.getOrInsertComputed(schema.$ref ?? schema, () => compile(responses(), schema));
+      const validate = ofResponses.getOrInsertComputed(schema.$ref ?? schema, () => compile(responses, schema));
       return findingsOf(validate, body, '/response');
     },
   };
@@ -125,10 +126,4 @@ function unknownParameter(name: string, declared: readonly string[]): Finding {
   const all = declared.length === 0 ? 'none' : declared.join(', ');
   const hint = meant === undefined ? ` The operation has: ${all}.` : ` Did you mean ${meant}?`;
   return { path: `/query/${name}`, keyword: '', message: `Unknown query parameter '${name}'.${hint}` };
-}
-
-/** Returns a function that calls `create` once and then returns the same value. */
-function lazily<Value extends object>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => (value ??= create());
 }

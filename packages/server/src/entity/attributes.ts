@@ -13,9 +13,6 @@ import { checkProvided } from './row-checks.ts';
 import { emptyRow } from './row-input.ts';
 import { rulesOf } from './rules.ts';
 
-const first = contractAjv({ allErrors: false, useDefaults: false, verbose: true });
-const all = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
-
 const checks = new Map<string, ItemCheck>();
 
 /**
@@ -101,8 +98,8 @@ function checkOf(type: string): ItemCheck {
   return checks.getOrInsertComputed(type, () => {
     const schema = { $ref: `#/components/schemas/${type}Fields` };
     return itemCheck(
-      () => first.compile(schema),
-      () => all.compile(schema),
+      () => contractAjv({ allErrors: false, useDefaults: false, verbose: true }).compile(schema),
+      () => contractAjv({ allErrors: true, useDefaults: false, verbose: true }).compile(schema),
     );
   });
 }

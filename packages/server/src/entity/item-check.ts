@@ -22,8 +22,9 @@ const maxFindings = 3 * maxErrors;
  * @param all finds all errors
  */
 export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunction): ItemCheck {
+  let isValid: ValidateFunction | undefined;
   return (value) => {
-    const isValid = first();
+    isValid ??= first();
     if (isValid(value)) return [];
     const validate = hasManyValues(value) ? isValid : all();
     const found = validate(value) ? [] : (validate.errors ?? []);

@@ -56,8 +56,6 @@ type Fault = Pick<RowFinding, 'pointer' | 'detail'>;
 /** Rows that one transaction reads. A large tenant must not hold a connection, or the process, for long. */
 const pageSize = 200;
 
-const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
-
 /**
  * Reads one page of a tenant's rows as responses include them, and compares them with the contract, and those of custom
  * types with the fields that the tenant has defined.
@@ -127,7 +125,9 @@ function customType(tenantId: number, row: CustomTypeRow): CheckedType {
 
 function faultsOfSchema(name: string): CheckedType['faultsOf'] {
   return async (row) => {
-    const validate = ajv.getSchema(`#/components/schemas/${name}`);
+    const validate = contractAjv({ allErrors: true, useDefaults: false, verbose: true }).getSchema(
+      `#/components/schemas/${name}`,
+    );
     if (validate === undefined) throw new Error(`The contract has no schema ${name}.`);
     if (validate(row)) return [];
     return distinct(validate.errors ?? []).map(({ error, detail }) => ({ pointer: error.instancePath, detail }));

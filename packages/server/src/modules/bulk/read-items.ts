@@ -24,8 +24,6 @@ export function readItems<Item>(schema: ItemSchema, items: readonly Item[]): Rea
   });
 }
 
-const first = contractAjv({ allErrors: false, useDefaults: true, verbose: true });
-const all = contractAjv({ allErrors: true, useDefaults: true, verbose: true });
 const checks = new Map<ItemSchema, ItemCheck>();
 
 function checkOf(name: ItemSchema): ItemCheck {
@@ -35,8 +33,8 @@ function checkOf(name: ItemSchema): ItemCheck {
     // Within the validator of requests, this schema itself is open.
     const schema = open === true ? schemaOf(name) : open;
     return itemCheck(
-      () => first.compile(schema),
-      () => all.compile(schema),
+      () => contractAjv({ allErrors: false, useDefaults: true, verbose: true }).compile(schema),
+      () => contractAjv({ allErrors: true, useDefaults: true, verbose: true }).compile(schema),
     );
   });
 }
