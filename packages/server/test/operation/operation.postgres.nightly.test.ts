@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../free-port.ts';
 import { postgresFolder } from '../installed-postgres.ts';
 import { isNginxInstalled, startNginx } from '../nginx.ts';
@@ -129,6 +129,9 @@ test.skipIf(!isPossible)(
     const key = await keyOf('hartwell', 'crm');
     const ports = [await freePort(), await freePort()];
     const processes = ports.map((port) => new Supervised({ ...environment, PORT: String(port) }));
+    onTestFinished(async () => {
+      for (const one of processes) (await one.started.catch(() => undefined))?.kill('SIGKILL');
+    });
     await Promise.all(processes.map(({ started }) => started));
     const proxy = await startNginx(ports);
     const receiver = await startReceiver();
